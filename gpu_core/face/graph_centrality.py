@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..algorithms.centrality import betweenness_centrality as _betweenness
 from ..algorithms.centrality import katz_centrality as _katz
 from ..algorithms.centrality import pagerank as _pagerank
+from ..algorithms.centrality.pagerank_result import PageRankResult
 from ..algorithms.shared.vertex_vectors import VertexValues
 from .graph_calls import GraphCalls
 
@@ -22,11 +23,11 @@ class GraphCentrality(GraphCalls):
         personalization: VertexValues | None = None,
         max_iter: int = 500,
         tol: float = 1e-6,
-        nstart: VertexValues | _pagerank.PageRankResult | None = None,
+        nstart: VertexValues | PageRankResult | None = None,
         weight: str | None = None,
         dangling: VertexValues | None = None,
         networkx_tol: bool = False,
-    ) -> _pagerank.PageRankResult:
+    ) -> PageRankResult:
         """PageRank of every vertex, with networkx' parameters.
 
         Parameters
@@ -71,7 +72,7 @@ class GraphCentrality(GraphCalls):
             "alpha": alpha, "max_iter": max_iter, "tol": tol, "networkx_tol": networkx_tol,
         })  # fmt: skip
         with self._computing():
-            if not isinstance(nstart, _pagerank.PageRankResult):
+            if not isinstance(nstart, PageRankResult):
                 nstart = self._keys_of_values("nstart", nstart)
             found = _pagerank.pagerank(
                 self._reader,

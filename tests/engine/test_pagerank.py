@@ -18,7 +18,7 @@ from graphs import (
     random_graphs,
 )
 from graphtide import ConvergenceError, DynamicGraph, SettingsError, VertexNotFoundError
-from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.centrality.pagerank_result import PageRankResult
 from graphtide.gpu_core.algorithms.shared.adjacencies import adjacencies_of
 from graphtide.gpu_core.algorithms.shared.surfer import Surfer
 from graphtide.gpu_core.generators.rmat import rmat_edges

@@ -14,7 +14,7 @@ from exact_ranks import exact_ranks
 from graphs import KARATE, SHAPES, from_networkx_graph, graph_of, random_graphs
 from graphtide import ConvergenceError, DynamicGraph
 from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
-from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.centrality.pagerank_result import PageRankResult
 from graphtide.gpu_core.algorithms.shared.pagerank_bound import Rounding, error_bound
 from image_engine import KINDS, ImageEngine, changed_graph
 from strategies import examples

@@ -10,7 +10,7 @@ import pytest
 
 from exact_ranks import exact_ranks
 from graphtide import DynamicGraph
-from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.centrality.pagerank_result import PageRankResult
 from graphtide.gpu_core.generators.geometric import geometric_graph
 from graphtide.gpu_core.generators.rmat import rmat_edges
 from graphtide.gpu_core.host.analytics.centrality.pagerank_start import start_of

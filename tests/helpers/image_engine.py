@@ -9,7 +9,7 @@ import pytest
 
 from graphtide import DynamicGraph
 from graphtide.gpu_core.algorithms.centrality import pagerank as neutral_pagerank
-from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.centrality.pagerank_result import PageRankResult
 from graphtide.gpu_core.cuda.device.stream import StreamLock
 from graphtide.gpu_core.cuda.memory.scratch import DeviceScratch
 from graphtide.gpu_core.cuda.queries.device_reader import DeviceReader

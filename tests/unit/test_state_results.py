@@ -9,7 +9,7 @@ import pytest
 
 from graphtide import BatchReport, StateError
 from graphtide.gpu_core import report as report_module
-from graphtide.gpu_core.algorithms.centrality.pagerank import PageRankResult
+from graphtide.gpu_core.algorithms.centrality.pagerank_result import PageRankResult
 from graphtide.gpu_core.algorithms.registry import ANALYTICS
 from graphtide.gpu_core.algorithms.shared.by_vertex import HostValues
 from graphtide.gpu_core.algorithms.triangles.clustering import ClusteringResult, HostColumns

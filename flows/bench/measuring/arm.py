@@ -10,10 +10,12 @@ import numpy as np
 
 from ....gpu_core.batch.raw_rows import RawRows
 from ....gpu_core.batch.update_batch import UpdateBatch
+from ....gpu_core.choices import one_of
 from ....gpu_core.engines import resolve_engine
 from ....gpu_core.errors import GraphtideError, SettingsError
 from ....gpu_core.graph import DynamicGraph
 from ....gpu_core.kind import row_meaning
+from ....gpu_core.layouts import LAYOUTS
 from . import draws
 from .clock import Clock, Lap, spread
 from .workloads import Keys, pack, rmat_pairs, uniform_pairs, unpack
@@ -53,6 +55,7 @@ class Arm:
     """The engine under test: its arrays, its batches, its clock."""
 
     def __init__(self, engine: str, layout: str = "runs") -> None:
+        one_of("layout", layout, LAYOUTS)
         self.engine, self.layout = resolve_engine(engine), layout
         if self.engine == "cuda":
             from ....gpu_core.cuda.device.devices import open_device

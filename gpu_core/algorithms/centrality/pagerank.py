@@ -26,7 +26,8 @@ the engine makes. Nothing else here depends on the engine.
 A vector is made in host memory only where the arguments ask for one, and ranks that an engine keeps
 on its device are fetched when they are looked at.
 
-Not here: a step of the iteration (`host/analytics/centrality/pagerank.py`).
+Not here: a step of the iteration (`host/analytics/centrality/pagerank.py`), and the result
+(`pagerank_result.py`).
 
 Sources: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999; networkx
 ``pagerank``, for dangling vertices and personalization.
@@ -35,15 +36,14 @@ Sources: Page, Brin, Motwani, Winograd, "The PageRank Citation Ranking", 1999; n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import ConvergenceError, SettingsError
-from ...printable import counted, printable
+from ...printable import printable
 from ...table import largest
 from ..analytic import (
     BY_VERTEX,
@@ -60,133 +60,19 @@ from ..maintained.maintained_pagerank import MaintainedPageRank
 from ..maintained.maintained_ranks import MaintainedRanks
 from ..maintained.warm_pagerank import WarmPageRank
 from ..shared.adjacencies import adjacencies_of, is_weighted
-from ..shared.by_vertex import HostValues, Values, ValuesResult, in_order, order_of
+from ..shared.by_vertex import HostValues, in_order, order_of
 from ..shared.rank_steps import Ranks, make_steps
 from ..shared.sources import check_unknown
 from ..shared.surfer import Surfer
 from ..shared.vertex_vectors import Positions, VertexValues
+from .pagerank_result import FetchedRanks, PageRankResult
 
 if TYPE_CHECKING:
     from ...engine import Reader
     from ...rows import Rows
 
 Int64s = npt.NDArray[np.int64]
-UInt32s = npt.NDArray[np.uint32]
 Vector = npt.NDArray[np.float64]
-
-
-class KeptRanks(Protocol):
-    """Ranks that an engine keeps where it made them; they do not change with the graph."""
-
-    def by_index(self) -> Vector:
-        """float64[vertex_count], in host memory: ranks by vertex index, 0 of absent vertices."""
-
-    def by_vertex(self) -> tuple[Int64s, Vector]:
-        """Users' ids in increasing order, and their ranks, in host memory."""
-
-    def degrees_by_vertex(self) -> UInt32s | None:
-        """uint32[n], in host memory: of `PageRankResult.degrees`."""
-
-    def largest(self, k: int) -> tuple[Int64s, Vector]:
-        """The ``k`` vertices of largest rank, the largest first, equal ones by ids; and these."""
-
-
-class _FetchedRanks:
-    """`by_vertex.Values` of ranks that an engine keeps, fetched when they are first read."""
-
-    def __init__(self, kept: KeptRanks) -> None:
-        self._kept = kept
-        self.largest = kept.largest
-
-    @cached_property
-    def _by_vertex(self) -> tuple[Int64s, Vector]:
-        return self._kept.by_vertex()
-
-    @property
-    def vertices(self) -> Int64s:
-        """int64[n]: what the engine calls the vertices, increasing."""
-        return self._by_vertex[0]
-
-    @property
-    def values(self) -> Vector:
-        """float64[n]: their ranks."""
-        return self._by_vertex[1]
-
-
-class PageRankResult(ValuesResult):
-    """Ranks of all vertices.
-
-    Parameters
-    ----------
-    columns
-        As of `ValuesResult`.
-    iterations, residual, error_bound
-        As the attributes; the bound, or what finds it.
-    kept
-        Where the engine keeps the ranks, if it does; a warm start reads them there.
-    degrees
-        As the attribute, where the engine does not keep them with the ranks.
-
-    Attributes
-    ----------
-    iterations
-        Steps made.
-    residual
-        L1 norm of what the last step, a plain one, changed.
-    kept
-        As the parameter.
-    """
-
-    _analytic = "pagerank"
-    _ranked_by = "pagerank"
-
-    def __init__(
-        self,
-        columns: Values,
-        iterations: int,
-        residual: float,
-        error_bound: float | Callable[[], float],
-        kept: KeptRanks | None = None,
-        degrees: UInt32s | None = None,
-    ) -> None:
-        super().__init__(columns)
-        self.iterations = iterations
-        self.residual = residual
-        self._error_bound = error_bound
-        self.kept, self._degrees = kept, degrees
-
-    @cached_property
-    def degrees(self) -> UInt32s | None:
-        """uint32[n]: entries of the vertices, of which a warm start needs to know what changed.
-
-        None: the graph is directed, or its edges or vertices do not count alike.
-        """
-        return self._degrees if self.kept is None else self.kept.degrees_by_vertex()
-
-    @cached_property
-    def error_bound(self) -> float:
-        """Proven upper bound on the L1 distance from the exact ranks, rounding included.
-
-        See `pagerank_bound.py`. It is infinite if nothing is proven: with ``alpha=1``, and if
-        weights of a vertex sum to 1e288 or more.
-        """
-        return self._error_bound if isinstance(self._error_bound, float) else self._error_bound()
-
-    @property
-    def pagerank(self) -> Vector:
-        """float64[n], none negative; sum 1, within the distance from the solution."""
-        return self._columns.values
-
-    def __repr__(self) -> str:
-        return (
-            f"<PageRankResult {counted(len(self), 'vertex')}, "
-            f"{counted(self.iterations, 'iteration')}, residual {self.residual:.3g}, "
-            f"error_bound {self.error_bound:.3g}>"
-        )
-
-    def _made_of(self) -> tuple[Any, ...]:
-        exactness = self.iterations, self.residual, self.error_bound
-        return (*super()._made_of(), *exactness, None, self.degrees)
 
 
 def pagerank(
@@ -280,7 +166,7 @@ def pagerank(
         adjacencies,
         _start(reader, adjacencies.out, positions, nstart, alpha if by_degrees else 0.0),
         surfer,
-        threshold=count * tol if networkx_tol else tol,
+        threshold=float(count) * float(tol) if networkx_tol else tol,
         max_iter=max_iter,
         # As those of networkx are.
         is_plain=networkx_tol,
@@ -354,7 +240,7 @@ def _result(reader: Reader, found: Ranks, *, with_degrees: bool) -> PageRankResu
     """A result of ranks by vertex index, or of what keeps them, with their degrees."""
     ranks, exactness = found.ranks, found[1:]
     if not isinstance(ranks, np.ndarray):
-        return PageRankResult(_FetchedRanks(ranks), *exactness, ranks)
+        return PageRankResult(FetchedRanks(ranks), *exactness, ranks)
     order = order_of(reader)
     degrees = reader.rows("out").degree[order.indices] if with_degrees else None
     return PageRankResult(in_order(reader, ranks, order), *exactness, None, degrees)

@@ -32,7 +32,8 @@ from ...table import Column, TableRows, largest
 from ..shared.adjacencies import adjacencies_of, is_weighted
 from ..shared.pagerank_bound import Rounding, error_bound
 from ..shared.surfer import Surfer
-from .pagerank import KeptRanks, check_settings, checked_strengths
+from .pagerank import check_settings, checked_strengths
+from .pagerank_result import KeptRanks
 
 if TYPE_CHECKING:
     from ...engine import Reader
