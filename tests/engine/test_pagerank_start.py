@@ -128,11 +128,11 @@ def test_the_start_by_hand() -> None:
 
 def changed_rmat() -> tuple[PageRankResult, DynamicGraph]:
     """Ranks of an undirected graph, and the graph after a batch; vertices come and go with it."""
-    src, dst = rmat_edges(np.arange(40_000, dtype=np.uint64), 11, seed=5)
+    src, dst = rmat_edges(np.arange(4_000, dtype=np.uint64), 9, seed=5)
     graph = DynamicGraph.from_edges(src, dst, directed=False)
     before = graph.pagerank()
     graph.delete_vertices(before.vertices[5:8])
-    graph.insert_edges(src[:400], dst[400:800])
+    graph.insert_edges(src[:60], dst[60:120])
     graph.insert_edges([-1, -3, 5000], [-2, int(before.vertices[0]), 5001])
     return before, graph
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from commands import ctrl_c_is_heard
 from graphtide.gpu_core.errors import ClusterError
 from graphtide.pipeline.workers import cluster_start
 from graphtide.pipeline.workers.cluster_start import start_watched
@@ -83,7 +84,7 @@ def test_what_comes_after_an_interrupt_is_closed() -> None:
         return Cluster()
 
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with ctrl_c_is_heard(), pytest.raises(KeyboardInterrupt):
             start_watched(make)
     finally:
         interrupted.set()
