@@ -80,7 +80,7 @@ def _needs(files: Sequence[FileFacts], settings: RunSettings) -> dict[str, int |
 
 def _needs_text(needs: Mapping[str, int | None]) -> str:
     texts = {name: amount(size or 0).replace(" ", TIED) for name, size in needs.items()}
-    of = "" if needs["arena_limit"] is None else f", of {texts['arena_limit']} there are"
+    of = "" if needs["arena_limit"] is None else f", of {texts['arena_limit']} usable"
     own = ""
     if needs["properties_at_most"]:
         own = (
