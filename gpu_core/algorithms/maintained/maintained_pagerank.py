@@ -81,9 +81,10 @@ _WHOLE: Final = 2.0**60
 _MOST_PUSHED: Final = 0.125
 #: Part of the tolerance that a batch may leave behind.
 _LEAVE: Final = 1 / 16
-#: How far full steps go, as a part of the tolerance: after batches that are too large to be pushed,
-#: and, that there is something to be left, after small ones that have used it up.
-_ENOUGH: Final = 1 / 2
+#: How far full steps go, as a part of the tolerance: after batches that are too large to be pushed
+#: (the rest is for rounding, a fourth of the finest tolerance), and, that there is something to be
+#: left, after small ones that have used it up.
+_ENOUGH: Final = 3 / 4
 _FURTHER: Final = 1 / 8
 #: Least tolerance: the steps themselves are in float64.
 _FINEST: Final = 1e-13
