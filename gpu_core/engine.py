@@ -59,8 +59,6 @@ class Maintained(Protocol):
     twin: str
     #: Whether it needs the in-neighbors of a directed graph to follow its batches.
     needs_reverse: bool
-    #: Whether it follows changed edges; else each batch makes it stale, and none are looked up.
-    follows: bool
     #: What `arrays` may return: file of a checkpoint, without its ending -> arrays in it -> type
     #: there. In ``vertices`` an array has an item for each vertex index; in another file all have
     #: the same number of items. A name belongs to one analytic, and to no array of the graph.
@@ -83,6 +81,12 @@ class Maintained(Protocol):
 
     def settle(self, reader: Reader) -> None:
         """Finish what batches have left to do, before an epoch is pinned; begin where stale."""
+
+    def follows(self, reader: Reader, edges: int) -> bool:
+        """Whether it follows a batch of so many edges; else it becomes stale, and none are listed.
+
+        ``reader``: the graph before it, whose batches wait.
+        """
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Take one step of a batch, or become stale where `begin` costs less.

@@ -129,13 +129,14 @@ def apply_followed(engine: Engine, batch: ListedBatch) -> Outcome:
     """Apply a batch, and have what is maintained follow it, or be stale; ``batch_lock`` is held."""
     prepared = [each for each in engine.maintained.values() if isinstance(each, Prepared)]
     fresh = [each for each in engine.maintained.values() if not each.is_stale]
-    following = [each for each in fresh if each.follows]
+    edges = int(batch.put_indices.size + batch.delete_indices.size)
+    following = [each for each in fresh if each.follows(engine, edges)]
     if isinstance(batch, UpdateBatch):
         batch.ensure_valid()
     for each in prepared:
         with _given_up(each):
             batch = each.prepare(engine, batch)
-    _forget([each for each in fresh if not each.follows])
+    _forget([each for each in fresh if each not in following])
     outcome = _apply_followed(engine, batch, following) if following else engine.apply(batch)
     for each in prepared:
         with _given_up(each):

@@ -58,7 +58,6 @@ class MaintainedEdges:
 
     twin = "pagerank"
     needs_reverse = False
-    follows = True
     kept: Mapping[str, Mapping[str, str]] = {
         "vertices": {"edge_counts": "int64"},
         "edge_counts": {"edge_count_numbers": "int64"},
@@ -71,6 +70,9 @@ class MaintainedEdges:
     @property
     def is_stale(self) -> bool:
         return self._counts is None
+
+    def follows(self, reader: Any, edges: int) -> bool:
+        return True
 
     @property
     def nbytes(self) -> int:

@@ -75,7 +75,7 @@ def test_a_long_stream_with_hubs_and_vertex_deletes(kind: dict[str, Any], always
             # A hub goes, and comes back with some of its edges.
             rows += [Row(-1, 0, None), *(Row(1, 0, v) for v in range(5, 25))]
         apply_rows(graph, rows)
-        assert kept_of(graph).is_stale != kept_of(graph).follows
+        assert kept_of(graph).is_stale != isinstance(kept_of(graph), MaintainedPageRank)
         graph.audit()
         if number % 4 == 0:
             check(graph, tol=1e-8)
@@ -112,6 +112,26 @@ def test_a_small_change_is_pushed_and_a_large_one_is_not(monkeypatch: pytest.Mon
     assert kept_of(graph).is_stale
     check(graph, tol=1e-4)
     assert done == ["_begin"]
+
+
+@host_only
+def test_changed_edges_of_a_large_batch_are_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, src, dst = rmat_graph(10, directed=False)
+    graph.maintain("pagerank", tol=1e-4)
+    looked_up: list[int] = []
+    changing = engine_of(graph).changing
+
+    def told(batch: Any) -> Any:
+        looked_up.append(batch.rows)
+        return changing(batch)
+
+    monkeypatch.setattr(engine_of(graph), "changing", told)
+    for rows in (64, 65, 64):
+        graph.delete_edges(src[:rows], dst[:rows])
+        check(graph, tol=1e-4)
+        graph.insert_edges(src[:rows], dst[:rows])
+        check(graph, tol=1e-4)
+    assert looked_up == [64] * 4
 
 
 @host_only

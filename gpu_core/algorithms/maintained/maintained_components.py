@@ -145,7 +145,6 @@ class MaintainedComponents:
 
     twin = "maintained_components"
     needs_reverse = True
-    follows = True
     kept: Mapping[str, Mapping[str, str]] = {"vertices": {ROOTS: "uint32", LEVELS: "uint32"}}
     #: It has no parameters.
     parameters: Mapping[str, Any] = {}
@@ -203,6 +202,10 @@ class MaintainedComponents:
             self._asked += 1
             if self._asked - self._asked_before > waits and self._may_pay(reader):
                 self.begin(reader)
+
+    def follows(self, reader: Reader, edges: int) -> bool:
+        """Whatever the batch: what it costs shows in what has changed."""
+        return True
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Repair what earlier steps have removed, and what is added."""

@@ -16,8 +16,9 @@ the same ``r`` from nothing, to the bit.
 
 A batch
 -------
-A batch changes ``r`` at the out-neighbors of the sources of its changed edges alone. On request,
-or when an epoch is pinned, ranks are brought within the tolerance again, by the cheaper method:
+A batch changes ``r`` at the out-neighbors of the sources of its changed edges alone. After a large
+one ``r`` is *stale*: pushes would not pay. On request, or when an epoch is pinned, ranks are
+brought within the tolerance again, by the cheaper method:
 
 pushes
     ``y(v) += r(v)``, ``r(v) = 0``, and the difference of ``c(v)`` to its out-neighbors: the largest
@@ -68,6 +69,7 @@ from ..shared.rank_steps import Ranks, make_steps
 from ..shared.surfer import Surfer
 from .maintained_ranks import DEGREES, MASS, NUMBERS, PRESENT, RANKS, MaintainedRanks
 from .pagerank_residuals import ResidualsTwin, ResidualTotals, exactness, rounding_of
+from .pushing import MOST_SHARE
 
 if TYPE_CHECKING:
     from ...engine import Reader
@@ -81,6 +83,8 @@ _WHOLE: Final = 2.0**60
 _MOST_PUSHED: Final = 0.125
 #: Part of the tolerance that a batch may leave behind.
 _LEAVE: Final = 1 / 16
+#: Ends of edges of a batch that is followed in a small graph, too.
+_FEW_ENDS: Final = 128
 #: How far full steps go, as a part of the tolerance: after batches that are too large to be pushed
 #: (the rest is for rounding, a fourth of the finest tolerance), and, that there is something to be
 #: left, after small ones that have used it up.
@@ -96,7 +100,6 @@ class MaintainedPageRank(MaintainedRanks):
     """An `engine.Maintained`: ``y`` and ``r`` by vertex index."""
 
     twin = "maintained_pagerank"
-    follows = True
     #: ``push`` or ``full``: what is always done, for tests and measurements.
     always: str | None = None
 
@@ -136,6 +139,12 @@ class MaintainedPageRank(MaintainedRanks):
         return sum(int(each.nbytes) for each in kept if each is not None)
 
     # -- following batches -------------------------------------------------------------------
+
+    def follows(self, reader: Reader, edges: int) -> bool:
+        """Whether the batch is small: pushes do not pay after others."""
+        ends = edges if reader.kind.directed else 2 * edges
+        most = max(_FEW_ENDS, int(MOST_SHARE * reader.arena.num_entries))
+        return ends <= most or self.always is not None
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Change the residuals by what the edges pass on."""

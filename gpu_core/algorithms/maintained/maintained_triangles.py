@@ -135,7 +135,6 @@ class MaintainedTriangles:
 
     twin = "maintained_triangles"
     needs_reverse = True
-    follows = True
     kept: Mapping[str, Mapping[str, str]] = {
         "vertices": dict.fromkeys((COUNTS, NEIGHBORS, *LINKS.values(), BOTH_WAYS), "int64")
     }
@@ -187,6 +186,10 @@ class MaintainedTriangles:
         """Count all triangles where they are stale."""
         if self._kept is None:
             self.begin(reader)
+
+    def follows(self, reader: Reader, edges: int) -> bool:
+        """Whatever the batch: what it costs shows in what has changed."""
+        return True
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Count what the edges make or break."""

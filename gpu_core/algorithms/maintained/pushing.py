@@ -35,6 +35,8 @@ from .pagerank_residuals import ResidualTotals
 
 #: L1 residual of the first step up to which a batch is small.
 NEAR: Final = 3e-4
+#: Ends of edges of a batch that residuals follow, as a part of the graph's entries, at most.
+MOST_SHARE: Final = 2.0**-11
 #: Part of the tolerance that steps go to once pushes were given up.
 FURTHER: Final = 1 / 8
 #: Part of the tolerance that rounding may take.

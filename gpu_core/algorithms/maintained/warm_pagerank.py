@@ -79,7 +79,6 @@ class WarmPageRank(MaintainedRanks, Prepared):
     """An `engine.Maintained`: ranks, which do not change once they are made."""
 
     twin = "pagerank"
-    follows = False
 
     def __init__(self, **parameters: Any) -> None:
         super().__init__(**parameters)
@@ -230,6 +229,10 @@ class WarmPageRank(MaintainedRanks, Prepared):
             self._is_stale = not self._ranks.is_there
         if self._is_stale:
             self.begin(reader)
+
+    def follows(self, reader: Reader, edges: int) -> bool:
+        """Never by its changed edges; residuals of small batches are `Prepared`."""
+        return False
 
     def follow(self, reader: Reader, edges: Array, *, is_added: bool) -> None:
         """Become stale."""

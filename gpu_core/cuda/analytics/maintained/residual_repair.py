@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from ....algorithms.maintained.pushing import MeanField
+from ....algorithms.maintained.pushing import MOST_SHARE, MeanField
 from ....batch.update_batch import UpdateBatch
 from ....image.fields import ImageTable, Shape
 from ...device.declarations import constant, structure, words_of
@@ -30,8 +30,6 @@ _THREADS: Final = constant(_SOURCE, "REPAIR_THREADS")
 _ROW_BLOCKS: Final = constant(_SOURCE, "ROW_BLOCKS")
 #: Blocks that share the rows, a multiprocessor, at most.
 _MOST_BLOCKS: Final = 8
-#: Ends of edges of a batch that is followed, as a part of the graph's entries.
-_MOST_SHARE: Final = 2.0**-11
 #: Entries of the longest row, of a graph whose batches are followed: a block walks along it.
 MOST_ENTRIES = 1 << 17
 #: Batches until the counts of listed vertices are emptied.
@@ -127,7 +125,7 @@ def take_back(
         or data["delete_vertices"].size
         or arena.layout.is_paged
         or residuals.count != graph.vertex_count
-        or not 0 < room <= _MOST_SHARE * arena.num_entries
+        or not 0 < room <= MOST_SHARE * arena.num_entries
         or residuals.longest > MOST_ENTRIES
     ):
         return batch, False
