@@ -164,6 +164,17 @@ def test_degrees_do_not_count_for_a_warm_start_of_other_steps(arguments: dict[st
 
 
 @pytest.mark.usefixtures("engine")
+def test_without_damping_a_warm_start_is_the_ranks() -> None:
+    graph = DynamicGraph(directed=False)
+    graph.insert_edges([1], [2])
+    before = graph.pagerank()
+    graph.delete_edges([1], [2])
+    graph.insert_vertices([3])
+    found = graph.pagerank(alpha=1, nstart=before, max_iter=5000)
+    np.testing.assert_allclose(found.pagerank, [1 / 3] * 3)
+
+
+@pytest.mark.usefixtures("engine")
 def test_a_warm_start_is_the_same_from_a_copy_of_the_result_and_of_an_epoch() -> None:
     before, graph = changed_rmat()
     expected = graph.pagerank(nstart=before)

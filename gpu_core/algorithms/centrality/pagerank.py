@@ -160,7 +160,9 @@ def pagerank(
     adjacencies = adjacencies_of(reader, weighted=weighted)
     strengths = checked_strengths(reader, adjacencies.out) if weighted else None
     surfer = Surfer(alpha, strengths, weighted, teleport, dangling_shares)
-    by_degrees = surfer.is_even and not adjacencies.directed and not networkx_tol
+    with_degrees = surfer.is_even and not adjacencies.directed
+    # The formulas of `pagerank_start.py` need damping below 1.
+    by_degrees = with_degrees and alpha < 1 and not networkx_tol
     ranks = make_steps(
         reader,
         adjacencies,
@@ -171,7 +173,7 @@ def pagerank(
         # As those of networkx are.
         is_plain=networkx_tol,
     )
-    return _result(reader, ranks, with_degrees=by_degrees)
+    return _result(reader, ranks, with_degrees=with_degrees)
 
 
 def _start(
