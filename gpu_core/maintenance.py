@@ -129,10 +129,10 @@ def apply_followed(engine: Engine, batch: ListedBatch) -> Outcome:
     """Apply a batch, and have what is maintained follow it, or be stale; ``batch_lock`` is held."""
     prepared = [each for each in engine.maintained.values() if isinstance(each, Prepared)]
     fresh = [each for each in engine.maintained.values() if not each.is_stale]
-    edges = int(batch.put_indices.size + batch.delete_indices.size)
-    following = [each for each in fresh if each.follows(engine, edges)]
     if isinstance(batch, UpdateBatch):
         batch.ensure_valid()
+    edges = int(batch.put_indices.size + batch.delete_indices.size)
+    following = [each for each in fresh if each.follows(engine, edges)]
     for each in prepared:
         with _given_up(each):
             batch = each.prepare(engine, batch)
